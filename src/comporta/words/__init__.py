@@ -1,0 +1,1 @@
+"""The words everyone uses: tables, transactions, errors, levels. Imports nothing of Comporta; everyone may import it."""
