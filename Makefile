@@ -49,7 +49,7 @@ docs: setup ## writes the generated pages again: docs/architecture.md, docs/cli.
 	$(BIN)/python scripts/write_docs.py
 
 jars: setup ## the jars of Kafka and Spark into your cache folder, verified; nothing when already there
-	@$(BIN)/python -m comporta.services.artifacts fetch
+	@$(BIN)/python scripts/fetch_jars.py
 
 browser: ## Chromium for the browser tests, by apt-get where it is missing
 	@bash scripts/browser.sh

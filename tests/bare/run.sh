@@ -26,7 +26,7 @@ python_for() {
   local candidate real
   for candidate in python3 /usr/bin/python3 /usr/local/bin/python3; do
     real=$("$candidate" -c 'import os, sys; print(os.path.realpath(sys.executable))' 2>/dev/null) || continue
-    if "$@" "$real" -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    if "$@" test -r "$real" && "$@" "$real" -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
       echo "$real"
       return
     fi
@@ -44,10 +44,11 @@ while IFS= read -r name; do
   esac
 done < <(compgen -e)
 
-bare() { # bare FOLDER PYTHON COMMAND...: with nothing but PATH, an empty HOME and what was kept
+bare() { # bare FOLDER PYTHON COMMAND...: with nothing but PATH, an empty HOME, what was kept, and ports that are free
   local folder=$1 python=$2
   shift 2
-  (cd "$folder/comporta" && env -i HOME="$folder/home" TMPDIR="$folder/tmp" PATH="$place/bin" PYTHON="$python" ${kept[@]+"${kept[@]}"} "$@" </dev/null)
+  (cd "$folder/comporta" && env -i HOME="$folder/home" TMPDIR="$folder/tmp" PATH="$place/bin" PYTHON="$python" \
+    COMPORTA_KAFKA_PORT=0 COMPORTA_POSTGRES_PORT=0 COMPORTA_DASHBOARD_PORT=0 ${kept[@]+"${kept[@]}"} "$@" </dev/null)
 }
 
 fresh() { # fresh NAME: a clone, an empty HOME and an empty folder for temporary files

@@ -76,7 +76,7 @@ def open_page(chromium: Browser, running: Running) -> Iterator[Open]:
     def open_it(path: str = "", *, width: int = 1280, height: int = 860, scheme: str = "light") -> Page:
         page = chromium.new_page(viewport={"width": width, "height": height}, color_scheme="dark" if scheme == "dark" else "light")
         reader = Reader(page, [], [])
-        page.on("request", lambda request: reader.requests.append(request))
+        page.on("request", lambda request: reader.requests.append(request))  # noqa: PLW0108 - Playwright takes no built-in method
         page.on("pageerror", lambda error: reader.complaints.append(str(error)))
         page.on("console", lambda message: reader.complaints.append(message.text) if message.type == "error" else None)
         page.on("dialog", lambda dialog: reader.complaints.append(f"dialog: {dialog.message}"))

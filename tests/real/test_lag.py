@@ -18,10 +18,13 @@ from confluent_kafka.admin import AdminClient
 from comporta.kafka import topics
 from comporta.postgres import migrate, ownership
 from comporta.services.addresses import Addresses
+from support.typed import Said, typed
 
 COMPORTA = Path(sysconfig.get_path("scripts")) / "comporta"
 Outside = Callable[[Addresses, str], Mapping[str, str]]
 MakeTopic = Callable[..., str]
+Comporta = Callable[..., Said]
+Queries = Callable[[Mapping[str, str]], list[dict[str, Any]]]
 
 
 @pytest.fixture
@@ -45,20 +48,26 @@ def stand(database: Addresses, topic: str, places: dict[int, int], line: str = "
         ownership.start_line(owner, places, [])
 
 
-def comporta(environ: Mapping[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [COMPORTA, *arguments], env=environ, capture_output=True, text=True, check=False, timeout=90, stdin=subprocess.DEVNULL
-    )
+@pytest.fixture
+def comporta(capfd: pytest.CaptureFixture[str]) -> Comporta:
+    def run(environ: Mapping[str, str], *words: str) -> Said:
+        return typed(environ, capfd, *words)
+
+    return run
 
 
-def queries(environ: Mapping[str, str]) -> list[dict[str, Any]]:
-    said = comporta(environ, "lag", "--json")
-    assert said.returncode == 0, said.stderr
-    found: list[dict[str, Any]] = json.loads(said.stdout)["queries"]
-    return found
+@pytest.fixture
+def queries(comporta: Comporta) -> Queries:
+    def ask(environ: Mapping[str, str]) -> list[dict[str, Any]]:
+        said = comporta(environ, "lag", "--json")
+        assert said.returncode == 0, said.stderr
+        found: list[dict[str, Any]] = json.loads(said.stdout)["queries"]
+        return found
+
+    return ask
 
 
-def test_lag_is_the_distance_between_ledger_and_log(database: Addresses, outside: Outside, topic: MakeTopic) -> None:
+def test_lag_is_the_distance_between_ledger_and_log(database: Addresses, outside: Outside, topic: MakeTopic, queries: Queries) -> None:
     name = topic(3)
     send(database.kafka_bootstrap, name, {0: 5, 1: 2})
     stand(database, name, {0: 2, 1: 2, 2: 0})
@@ -74,7 +83,7 @@ def test_lag_is_the_distance_between_ledger_and_log(database: Addresses, outside
     assert [part["seconds"] for part in query["partitions"][1:]] == [0.0, 0.0]
 
 
-def test_people_see_the_columns_that_they_know(database: Addresses, outside: Outside, topic: MakeTopic) -> None:
+def test_people_see_the_columns_that_they_know(database: Addresses, outside: Outside, topic: MakeTopic, comporta: Comporta) -> None:
     name = topic(1)
     send(database.kafka_bootstrap, name, {0: 12_000})
     stand(database, name, {0: 0})
@@ -85,7 +94,9 @@ def test_people_see_the_columns_that_they_know(database: Addresses, outside: Out
     assert "10,000 and more: investigate" in said
 
 
-def test_a_line_that_has_not_begun_has_no_lag_and_not_a_lag_of_zero(database: Addresses, outside: Outside, topic: MakeTopic) -> None:
+def test_a_line_that_has_not_begun_has_no_lag_and_not_a_lag_of_zero(
+    database: Addresses, outside: Outside, topic: MakeTopic, queries: Queries, comporta: Comporta
+) -> None:
     (query,) = queries(outside(database, topic(2)))
     assert (query["messages"], query["seconds"], query["band"]) == (None, None, "unknown")
     assert [part["messages"] for part in query["partitions"]] == [None, None]
@@ -93,7 +104,9 @@ def test_a_line_that_has_not_begun_has_no_lag_and_not_a_lag_of_zero(database: Ad
     assert "unknown" in comporta(outside(database, topic(1)), "lag").stdout
 
 
-def test_a_topic_made_anew_is_not_compared_with_the_old_position(database: Addresses, outside: Outside, topic: MakeTopic) -> None:
+def test_a_topic_made_anew_is_not_compared_with_the_old_position(
+    database: Addresses, outside: Outside, topic: MakeTopic, queries: Queries
+) -> None:
     name = topic(1)
     send(database.kafka_bootstrap, name, {0: 3})
     stand(database, name, {0: 3})
@@ -106,7 +119,7 @@ def test_a_topic_made_anew_is_not_compared_with_the_old_position(database: Addre
     assert "made anew" in query["remark"]
 
 
-def test_what_retention_took_before_it_was_read_is_said(database: Addresses, outside: Outside, topic: MakeTopic) -> None:
+def test_what_retention_took_before_it_was_read_is_said(database: Addresses, outside: Outside, topic: MakeTopic, queries: Queries) -> None:
     name = topic(1)
     send(database.kafka_bootstrap, name, {0: 10})
     stand(database, name, {0: 1})
@@ -119,7 +132,9 @@ def test_what_retention_took_before_it_was_read_is_said(database: Addresses, out
     assert query["seconds"] > 0
 
 
-def test_a_partition_that_was_added_is_behind_from_its_beginning(database: Addresses, outside: Outside, topic: MakeTopic) -> None:
+def test_a_partition_that_was_added_is_behind_from_its_beginning(
+    database: Addresses, outside: Outside, topic: MakeTopic, queries: Queries
+) -> None:
     name = topic(2)
     stand(database, name, {0: 0})
     send(database.kafka_bootstrap, name, {1: 4})
@@ -127,14 +142,16 @@ def test_a_partition_that_was_added_is_behind_from_its_beginning(database: Addre
     assert query["messages"] == 4
 
 
-def test_another_line_of_the_topic_is_shown_beside_ours(database: Addresses, outside: Outside, topic: MakeTopic) -> None:
+def test_another_line_of_the_topic_is_shown_beside_ours(database: Addresses, outside: Outside, topic: MakeTopic, queries: Queries) -> None:
     name = topic(1)
     stand(database, name, {0: 0}, line="night")
     assert [(query["name"], query["messages"]) for query in queries(outside(database, name))] == [("line", None), ("night", 0)]
 
 
 @pytest.mark.parametrize("away", ["COMPORTA_KAFKA_BOOTSTRAP", "COMPORTA_POSTGRES_READER_DSN"])
-def test_a_dependency_that_is_away_is_exit_4_and_no_figure(database: Addresses, outside: Outside, topic: MakeTopic, away: str) -> None:
+def test_a_dependency_that_is_away_is_exit_4_and_no_figure(
+    database: Addresses, outside: Outside, topic: MakeTopic, away: str, comporta: Comporta
+) -> None:
     gone = {"COMPORTA_KAFKA_BOOTSTRAP": "127.0.0.1:1", "COMPORTA_POSTGRES_READER_DSN": "postgresql://nobody@127.0.0.1:1/none"}
     began = time.monotonic()
     said = comporta({**outside(database, topic(1)), away: gone[away]}, "lag", "--json")
@@ -157,7 +174,9 @@ def test_watching_shows_the_lag_again_and_again_until_ctrl_c(database: Addresses
     assert process.returncode == 0
 
 
-def test_a_topic_with_unread_messages_is_not_deleted_unasked(database: Addresses, outside: Outside, topic: MakeTopic) -> None:
+def test_a_topic_with_unread_messages_is_not_deleted_unasked(
+    database: Addresses, outside: Outside, topic: MakeTopic, comporta: Comporta
+) -> None:
     name, bootstrap = topic(1), database.kafka_bootstrap
     send(bootstrap, name, {0: 7})
     stand(database, name, {0: 3})
@@ -170,7 +189,9 @@ def test_a_topic_with_unread_messages_is_not_deleted_unasked(database: Addresses
     assert topics.describe(bootstrap, name) is None
 
 
-def test_a_topic_that_was_judged_to_its_end_is_deleted_without_asking(database: Addresses, outside: Outside, topic: MakeTopic) -> None:
+def test_a_topic_that_was_judged_to_its_end_is_deleted_without_asking(
+    database: Addresses, outside: Outside, topic: MakeTopic, comporta: Comporta
+) -> None:
     name = topic(1)
     send(database.kafka_bootstrap, name, {0: 7})
     stand(database, name, {0: 7})
@@ -178,7 +199,9 @@ def test_a_topic_that_was_judged_to_its_end_is_deleted_without_asking(database: 
     assert topics.describe(database.kafka_bootstrap, name) is None
 
 
-def test_a_pattern_that_means_several_topics_is_asked_for_all_of_them(database: Addresses, outside: Outside, topic: MakeTopic) -> None:
+def test_a_pattern_that_means_several_topics_is_asked_for_all_of_them(
+    database: Addresses, outside: Outside, topic: MakeTopic, comporta: Comporta
+) -> None:
     name = topic(1)
     send(database.kafka_bootstrap, name, {0: 2})
     refused = comporta(outside(database, name), "kafka", "topics", "--delete", "--topic", f"{name[:-1]}.")

@@ -127,23 +127,23 @@ def test_the_views_say_what_the_original_would_have_said(base: Ready, owner: Own
 
 
 def test_marks_tell_a_reused_id_and_a_record_that_was_seen_elsewhere(base: Ready, owner: Owner, committer: Committer) -> None:
-    ids = ["same id, other content", "same id, other content", "same record", "alone", "pruned", "pruned"]
-    marks = ["a", "b", "c", "d"]
+    ids = ["same id, other content", "same id, other content", "same record", "alone", "pruned", "pruned", "half pruned", "half pruned"]
+    marks = ["a", "b", "c", "d", "e"]
     committer.commit(
         owner,
         batch(
-            step(0, 6),
+            step(0, 8),
             step(0, 1, partition=1),
             writes=[
                 TableWrite(
                     "decisions",
-                    pa.concat_tables([decisions(range(6), transaction_id=ids), decisions([0], 1, transaction_id="same record")]),
+                    pa.concat_tables([decisions(range(8), transaction_id=ids), decisions([0], 1, transaction_id="same record")]),
                     digest=True,
                 ),
                 TableWrite(
                     "identities",
                     pa.concat_tables(
-                        [identities(range(4), identity=[identity(m) for m in marks]), identities([0], 1, identity=[identity("c")])]
+                        [identities([0, 1, 2, 3, 6], identity=[identity(m) for m in marks]), identities([0], 1, identity=[identity("c")])]
                     ),
                 ),
             ],
@@ -156,6 +156,8 @@ def test_marks_tell_a_reused_id_and_a_record_that_was_seen_elsewhere(base: Ready
         ("alone", False, False),
         ("pruned", None, None),
         ("pruned", None, None),
+        ("half pruned", None, False),
+        ("half pruned", None, None),
         ("same record", False, True),
     ]
 

@@ -202,6 +202,13 @@ def test_a_session_that_froze_before_it_stood_in_the_owner_row_is_overcome_too(b
             assert owner.epoch == 2
 
 
+def test_a_commit_session_of_ones_own_that_is_stuck_does_not_keep_the_line_from_its_next_start(base: Ready) -> None:
+    stuck = psycopg.connect(base.at.writer_dsn, application_name=ownership.commit_session(TOPIC_ID))
+    with base.own() as owner, closing(stuck):
+        stuck.execute("select 1 from line_ledger for update")
+        assert ownership.renew(owner).epoch == 2
+
+
 def test_a_transaction_pooler_is_refused(base: Ready) -> None:
     with Pooler(base.at.writer_dsn) as pooler, pytest.raises(Setup, match="transaction pooler"):
         ownership.take(pooler.dsn(), TOPIC_ID, "transactions", "line")

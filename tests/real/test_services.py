@@ -208,6 +208,13 @@ def test_logs_roll(running: Settings) -> None:
     assert len(database.log_files(running.home)) == database.KEPT_LOGS
 
 
+def test_down_first_ends_who_uses_the_services(running: Settings) -> None:
+    waiting = [sys.executable, "-c", "import threading; threading.Event().wait(60)"]
+    user = processes.start(running.home, "line-line", waiting, output=running.home / "logs" / "line.out", environ={})
+    assert embedded.down(running) == ("line-line", "kafka", "postgres")
+    assert not psutil.pid_exists(user.pid)
+
+
 def test_a_stale_pid_file_does_not_make_down_touch_a_stranger(tmp_path: Path) -> None:
     settings = load(home=tmp_path / "home", environ=FREE_PORTS)
     with subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait(60)"]) as stranger:

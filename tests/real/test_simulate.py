@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sysconfig
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ from confluent_kafka import Consumer, TopicPartition
 from comporta.kafka import positions, sampling
 from comporta.services.addresses import kafka_bootstrap
 from comporta.settings import Settings
+from support.typed import Said, typed
 
 COMPORTA = Path(sysconfig.get_path("scripts")) / "comporta"
 SAO_PAULO = ZoneInfo("America/Sao_Paulo")
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., Said]
 
 
 @pytest.fixture
@@ -36,18 +37,9 @@ def environ(services: Settings, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def simulate(bootstrap: str, environ: dict[str, str]) -> Run:
-    def run(*options: str, topic: str = "none") -> "subprocess.CompletedProcess[str]":
-        variables = environ | {"COMPORTA_KAFKA_BOOTSTRAP": bootstrap, "COMPORTA_KAFKA_TOPIC": topic}
-        return subprocess.run(
-            [COMPORTA, "simulate", *options],
-            env=variables,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-            stdin=subprocess.DEVNULL,
-        )
+def simulate(bootstrap: str, environ: dict[str, str], capfd: pytest.CaptureFixture[str]) -> Run:
+    def run(*options: str, topic: str = "none") -> Said:
+        return typed(environ | {"COMPORTA_KAFKA_BOOTSTRAP": bootstrap, "COMPORTA_KAFKA_TOPIC": topic}, capfd, "simulate", *options)
 
     return run
 
@@ -185,9 +177,8 @@ def test_a_file_that_is_there_is_not_written_over(simulate: Run, tmp_path: Path)
     assert (found.returncode, path.read_text()) == (3, "mine")
 
 
-def test_a_broker_that_is_away_is_exit_4_within_15_seconds(environ: Mapping[str, str]) -> None:
+def test_a_broker_that_is_away_is_exit_4_within_15_seconds(environ: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:
     began = time.monotonic()
-    variables = {**environ, "COMPORTA_KAFKA_BOOTSTRAP": "127.0.0.1:1"}
-    found = subprocess.run([COMPORTA, "simulate", "--count", "1"], env=variables, capture_output=True, text=True, check=False)
+    found = typed(environ | {"COMPORTA_KAFKA_BOOTSTRAP": "127.0.0.1:1"}, capfd, "simulate", "--count", "1")
     assert (found.returncode, "127.0.0.1:1 refuses the connection" in found.stderr) == (4, True)
     assert time.monotonic() - began < 15

@@ -81,6 +81,7 @@ def _run(settings: Settings, seconds: float, *, keep: bool, as_json: bool) -> An
         poller.start()
         try:
             judged_for = _watch(demo_view.Screen(console, url, explain, plain=as_json), parts, poller, begun, seconds)
+            console.print("No more is sent; what is left is judged, then all of it stops." if not keep else "No more is sent.")
             sent = parts.stop_simulator()
             _drain(parts, poller)
             document = _document(settings, begun, poller.snapshot, sent, judged_for, explain) | {"url": url, "kept": keep}
@@ -160,7 +161,7 @@ def _watch(screen: demo_view.Screen, parts: Parts, poller: Poller, begun: Begun,
                 screen.show(poller.snapshot, now, None if end is None else end - now)
                 pause.wait(LOOK_EVERY)
     except KeyboardInterrupt:
-        screen.say("ending")
+        pass  # the short way to the end
     return 0.0 if end is None else seconds - max(end - time.monotonic(), 0.0)
 
 

@@ -19,12 +19,14 @@ from comporta.dashboard.snapshot import Snapshot
 # Where nobody watches a screen, a line every so many seconds.
 LINE_EVERY = 5.0
 _SHOWN_ALERTS = 6
-_STEPS_DRAWN = 45
 _BARS = " ▁▂▃▄▅▆▇█"
 _TONES = {"good": "green", "note": "yellow", "warn": "dark_orange", "bad": "bold red", "unknown": "dim"}
 _LEVELS = {"CRITICAL": "bold red", "HIGH": "dark_orange", "MEDIUM": "yellow", "LOW": "cyan", "NORMAL": "dim"}
-_BAR_WIDTH = 24
+# The figures take so many columns; what is left is drawn with rates, and a wide screen has room for the levels' bars.
+_FIGURES_WIDTH = 64
+_MOST_STEPS = 75
 _WIDE = 104
+_BAR_WIDTH = 24
 
 
 class Screen:
@@ -52,17 +54,14 @@ class Screen:
             self._last_line = now
             self._console.print(Text(sentence(snapshot, now, left)), soft_wrap=True)
 
-    def say(self, text: str) -> None:
-        """A line above whatever is shown."""
-        self._console.print(Text(text))
-
 
 def sentence(snapshot: Snapshot, now: float, left: float | None) -> str:
     """The state of things in one line."""
     tiles = {tile.key: tile for tile in headline.view(snapshot, now).tiles}
     if left is None:
+        state = next(light.text for light in status.view(snapshot, now).lights if light.name == "Line")
         waiting = f", {tiles['lag'].value} {tiles['lag'].unit} wait" if tiles["lag"].unit else ""
-        return f"the line is getting ready ({_line_state(snapshot, now)}){waiting}"
+        return f"the line is getting ready ({state}){waiting}"
     counts = ", ".join(f"{row.level} {row.recent}" for row in levels.view(snapshot, now).rows)
     return (
         f"{phrases.whole_span(left)} left: {tiles['transactions'].value} transactions/s, {tiles['alerts'].value} alerts/s, "
@@ -70,20 +69,12 @@ def sentence(snapshot: Snapshot, now: float, left: float | None) -> str:
     )
 
 
-def _line_state(snapshot: Snapshot, now: float) -> str:
-    return next(light.text for light in status.view(snapshot, now).lights if light.name == "Line")
-
-
-def _with_unit(value: str, unit: str) -> str:
-    return f"{value} {unit}" if unit else value
-
-
-def picture(snapshot: Snapshot, now: float, left: float | None, url: str, explain: Explain, width: int) -> RenderableType:  # noqa: PLR0917 - as a screen has parts
+def picture(snapshot: Snapshot, now: float, left: float | None, url: str, explain: Explain, width: int) -> RenderableType:
     """The live view; every text of a message goes through Text, which knows no markup."""
     return Group(
         _head(snapshot, now, left, url),
         Text(),
-        _figures(snapshot, now),
+        _figures(snapshot, now, steps=min(max(width - _FIGURES_WIDTH, 0), _MOST_STEPS)),
         Text(),
         _middle(snapshot, now, bar=_BAR_WIDTH if width >= _WIDE else 0),
         Text(),
@@ -100,21 +91,22 @@ def _head(snapshot: Snapshot, now: float, left: float | None, url: str) -> Rende
     for light in shown.lights:
         lights.append("● ", style=_TONES[light.tone])
         lights.append(f"{light.name} {light.text}   ", style="dim")
+    # Before the first decision it is no news that something is not there yet.
     notices = [Text(f"{notice.text} {notice.aside}".strip(), style=_TONES[notice.tone]) for notice in shown.notices if left is not None]
     return Group(told, lights, *notices)
 
 
-def _figures(snapshot: Snapshot, now: float) -> RenderableType:
+def _figures(snapshot: Snapshot, now: float, steps: int) -> RenderableType:
     """The page's own tiles, and the last minutes as bars."""
-    drawn = rates.view(snapshot, now)
-    pictures = {"transactions": (drawn.transactions, "cyan"), "alerts": (drawn.alerts, "dark_orange")}
+    found = rates.view(snapshot, now)
+    pictures = {"transactions": (found.transactions, "cyan"), "alerts": (found.alerts, "dark_orange")}
     lines = Text(no_wrap=True, overflow="crop")
     for tile in headline.view(snapshot, now).tiles:
         values, colour = pictures.get(tile.key, ((), ""))
         lines.append(f"{tile.label:<18}", style="dim")
-        lines.append(f"{_with_unit(tile.value, tile.unit):<18}", style=f"bold {_TONES.get(tile.tone, '')}".strip())
+        lines.append(f"{f'{tile.value} {tile.unit}'.strip():<18}", style=f"bold {_TONES.get(tile.tone, '')}".strip())
         lines.append(f"{tile.note:<26}  ", style="dim")
-        lines.append(f"{bars(values[-_STEPS_DRAWN:])}\n", style=colour)
+        lines.append(f"{bars(values[max(len(values) - steps, 0) :])}\n", style=colour)
     lines.right_crop()
     return lines
 
@@ -139,12 +131,8 @@ def _levels(snapshot: Snapshot, now: float, bar: int) -> RenderableType:
     table.add_column("share", justify="right", style="dim", no_wrap=True)
     table.add_column("", no_wrap=True)
     for row in shown.rows:
-        table.add_row(
-            Text(row.level, style=_LEVELS[row.level]),
-            row.recent,
-            row.recent_share,
-            Text("█" * round(row.width * bar), _LEVELS[row.level]),
-        )
+        colour = _LEVELS[row.level]
+        table.add_row(Text(row.level, style=colour), row.recent, row.recent_share, Text("█" * round(row.width * bar), colour))
     return table
 
 
@@ -178,16 +166,12 @@ def show_end(console: Console, document: Mapping[str, Any]) -> None:
         console.print(Text("\nThe highest scores:"))
         for alert in document["top_alerts"]:
             amount = phrases.exact_money(alert["amount_cents"], alert["currency"])
-            head = f"  {alert['level']:<8} {phrases.score(alert['score']):>6}  {amount:>16}  {phrases.kind(alert['type'])}, {alert['customer_id']}: "
+            kind = f"{phrases.kind(alert['type'])}, {alert['customer_id']}"
+            head = f"  {alert['level']:<8} {phrases.score(alert['score']):>6}  {amount:>16}  {kind}: "
             console.print(Text(one_line(head + "; ".join(alert["reasons"]))), soft_wrap=True)
     running = document["running"]
-    console.print(
-        Text(
-            f"\nStill running: {', '.join(running)}."
-            if running
-            else "\nNothing is left running; the data stays for the next `comporta up`."
-        )
-    )
+    still = f"Still running: {', '.join(running)}." if running else "Nothing is left running; the data stays for the next `comporta up`."
+    console.print(Text(f"\n{still}"))
     if "page" in running:
         console.print(Text(f"The page: {document['url']}"))
     console.print(Text("Next, try:"))
@@ -197,15 +181,16 @@ def show_end(console: Console, document: Mapping[str, Any]) -> None:
 
 def sums(document: Mapping[str, Any]) -> list[str]:
     """What was sent and what became of it; it has to come out even."""
-    sent, judged = document["acknowledged"], document["transactions"]
-    levels_told = ", ".join(f"{level} {document['levels'].get(level, 0):,}" for level in _LEVELS)
+    sent, judged, left = document["acknowledged"], document["transactions"], document["lag"]
+    still = f", {phrases.count(left)} still wait" if left else ""
+    older = f", {judged - sent:,} of them had waited in the topic before" if sent is not None and judged > sent else ""
+    others = f"{document['dead_letters']:,} dead letters, {document['duplicates']:,} duplicates"
+    counts = ", ".join(f"{level} {document['levels'].get(level, 0):,}" for level in _LEVELS)
     wait = document["wait_seconds"]
-    waiting = f", {phrases.count(document['lag'])} still wait" if document["lag"] else ""
-    wait_told = f"{phrases.span(wait['typical'])} typically, {phrases.span(wait['longest'])} at the longest"
-    lost = f"{document['dead_letters']:,} dead letters, {document['duplicates']:,} duplicates"
+    waited = f"{phrases.span(wait['typical'])} typically, {phrases.span(wait['longest'])} at the longest"
     return [
-        f"{phrases.count(sent)} transactions sent, {judged:,} judged in {phrases.whole_span(document['seconds'])}{waiting}; {lost}",
-        f"{document['alerts']:,} alerts ({phrases.share(document['alerts'], judged)}): {levels_told}",
+        f"{phrases.count(sent)} transactions sent, {judged:,} judged in {phrases.whole_span(document['seconds'])}{older}{still}; {others}",
+        f"{document['alerts']:,} alerts ({phrases.share(document['alerts'], judged)}): {counts}",
         f"{phrases.money(document['amount_cents'])} judged, {phrases.money(document['alert_amount_cents'])} of it in alerts (BRL only)",
-        f"Append to commit, in the second half: {wait_told}",
+        f"Append to commit, in the second half: {waited}",
     ]

@@ -45,8 +45,7 @@ def examine(settings: Settings) -> list[Finding]:
     """All checks in the order in which a person would want to read them."""
     report = embedded.status(settings)
     findings = [*_machine(settings), *_ports(settings, report)]
-    for service in (report.kafka, report.postgres):
-        findings.append(diagnosis.service(service.name, service.state, shown(service), answers=service.answers))
+    findings += [diagnosis.service(one.name, one.state, shown(one), answers=one.answers) for one in (report.kafka, report.postgres)]
     if report.postgres.answers:
         findings += _told("database", lambda: _database(settings))
     if report.kafka.answers:

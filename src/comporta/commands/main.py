@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, Command] = {
     "restart": Command("stop the line and start it again"),
     "lag": Command("how far the line is behind"),
     "sql": Command("ask the database, as the reader"),
+    "rules": Command("the rules of a pack, and a test of your own"),
     "migrate": Command("bring an older database to this version"),
     "kafka": Command("Kafka's own tools, with the address filled in", passes_on=True),
     "dashboard": Command("the page, in a browser"),

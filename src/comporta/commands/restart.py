@@ -15,7 +15,7 @@ def restart(as_json: shell.Json = False) -> None:
         stopped = stop_line(settings, as_json=as_json)
         with shell.waiting("starting the line", as_json=as_json):
             process = line_process.start(settings)
-        said = f"the line {settings.line.name} runs as pid {process.pid}; see: comporta logs line"
+        said = f"line {settings.line.name} runs as pid {process.pid}; see: comporta logs line"
         return Answer({"stopped": stopped, "pid": process.pid}, lambda console: console.print(said))
 
     shell.answer(as_json, work)

@@ -15,7 +15,7 @@ def stop(as_json: shell.Json = False) -> None:
     def work() -> Answer:
         settings = load()
         stopped = stop_line(settings, as_json=as_json)
-        said = f"the line {settings.line.name} has stopped" if stopped else f"the line {settings.line.name} was not running"
+        said = f"the line has stopped: {settings.line.name}" if stopped else f"no line was running: {settings.line.name}"
         return Answer({"stopped": [settings.line.name] if stopped else []}, lambda console: console.print(said))
 
     shell.answer(as_json, work)

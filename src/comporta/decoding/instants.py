@@ -33,11 +33,6 @@ def microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
-@cache
-def _bounds(limits: Limits) -> tuple[datetime, datetime]:
-    return datetime.fromisoformat(limits.earliest), datetime.fromisoformat(limits.latest)
-
-
 def read_instant(text: object, field: str, limits: Limits) -> tuple[int, int]:
     """Microseconds since the epoch in UTC, and minutes that the writer's clock was ahead of UTC."""
     form = _FORM.fullmatch(text) if type(text) is str else None
@@ -46,7 +41,7 @@ def read_instant(text: object, field: str, limits: Limits) -> tuple[int, int]:
     moment = _moment(form)
     if moment is None or abs(offset := _minutes(moment)) > limits.utc_offset_minutes:
         raise Rejected(Reason.TIME_IMPOSSIBLE, "no such date, time or offset", field)
-    earliest, latest = _bounds(limits)
+    earliest, latest = limits.instants
     # By the year first: at the ends of the calendar nothing can be moved between zones.
     if earliest.year - 1 <= moment.year <= latest.year + 1:
         if moment.tzinfo is None:

@@ -1,6 +1,8 @@
 """How large, deep and long a record may be; another value here is another reading of the log, so it is recorded as a control event."""
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,11 @@ class Limits:
     utc_offset_minutes: int = 14 * 60
     # An event further ahead of its append time than this is flagged and stays outside all windows.
     ahead_minutes: int = 15
+
+    @cached_property
+    def instants(self) -> tuple[datetime, datetime]:
+        """`earliest` and `latest` as instants."""
+        return datetime.fromisoformat(self.earliest), datetime.fromisoformat(self.latest)
 
     def document(self) -> dict[str, int | str]:
         """The limits as the value of a control event."""

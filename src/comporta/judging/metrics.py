@@ -11,12 +11,11 @@ _KEYS = ["minute", "dimension", "value"]
 def minute_metrics(decisions: pa.Table) -> pa.Table:
     """One row (METRICS_MINUTE) per minute in total and per minute and level, in key order; sums over any split of the decisions are the same.
 
-    Money counts BRL only. An event that claims to come from the future is outside all windows, and so not here.
+    Money counts BRL only. Every decision is in, also one whose event claims to come from the future.
     """
-    columns = ["event_time", "currency", "amount_cents", "level", "alert", "ahead_of_log"]
+    columns = ["event_time", "currency", "amount_cents", "level", "alert"]
     frame = (
         pl.DataFrame(decisions.select(columns))
-        .filter(~pl.col("ahead_of_log"))
         .with_columns(
             minute=pl.col("event_time").dt.truncate("1m"),
             reais=pl.when(pl.col("currency") == "BRL").then("amount_cents").otherwise(0),

@@ -132,6 +132,7 @@ class Line:
                     continue
                 return self.totals
         finally:
+            log.info("line_ended", line=self.parts.line, batches=self.totals.batches, rows=self.totals.rows)
             self.parts.close()
             if self._spark is not None:
                 _quietly(self._spark.stop)

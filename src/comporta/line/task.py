@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from comporta.decoding import duplicates, strict
+from comporta.decoding import duplicates, quick
 from comporta.judging.judge import References, judge
 from comporta.judging.metrics import minute_metrics
 from comporta.words.errors import Bug, ComportaError, ProcessDied
@@ -101,7 +101,7 @@ def judge_partition(parts: TaskParts, records: pa.Table, watch: Stopwatch) -> di
     if len(offsets) > 1 and not bool((offsets[1:] > offsets[:-1]).all()):
         raise Bug("records of a task are not in offset order", where=f"{parts.topic}-{partition}", do="report it")
     clocks = duplicates.running_clock(records, parts.clocks.get(partition))
-    decoded = strict.decode(records, parts.topic)
+    decoded = quick.decode(records, parts.topic)
     watch.lap("decode")
     known = parts.known_identities(partition, decoded.transactions["identity"].combine_chunks())
     watch.lap("identities_read")

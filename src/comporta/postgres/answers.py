@@ -74,7 +74,6 @@ def _ask(connection: Connection, text: str, seconds: int) -> Rows:
         connection.adapters.register_loader(kind, TextLoader)
     for kind in ("numrange", "int4multirange", "int8multirange", "nummultirange", "datemultirange", "tsmultirange", "tstzmultirange"):
         connection.adapters.register_loader(kind, TextLoader)
-    connection.execute("set transaction read only")
     connection.execute(f"set local statement_timeout = {seconds * 1000:d}".encode())
     with connection.cursor() as cursor:
         # Row by row, in a protocol that takes one statement only.

@@ -26,7 +26,6 @@ SESSION = {
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
-    "client_connection_check_interval": "2s",
     "idle_session_timeout": "0",
     "idle_in_transaction_session_timeout": "0",
     "statement_timeout": "0",

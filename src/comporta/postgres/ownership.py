@@ -5,7 +5,7 @@ import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from hashlib import blake2b
 from typing import Self
 from uuid import UUID, uuid4
@@ -28,7 +28,6 @@ OWNER_COLUMNS = (
     """topic_id, topic, line, epoch, token, pid, host, since, backend_pid, backend_start, commit_backend_pid, commit_backend_start"""
 )
 LEDGER_COLUMNS = "partition, next_offset, epoch, token, clock, last_offset, last_hash, pruned_to, committed_at"
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -44,11 +43,6 @@ class LedgerRow:
     last_hash: bytes | None
     pruned_to: datetime | None
     committed_at: datetime
-
-    @property
-    def clock_us(self) -> int | None:
-        """The clock in microseconds since 1970."""
-        return None if self.clock is None else (self.clock - EPOCH) // timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -113,7 +107,7 @@ def take(writer_dsn: str, topic_id: UUID, topic: str, line: str, *, take_over: b
             _refuse_pooler(session, writer_dsn)
             _refuse_other_names(session, writer_dsn, topic_id, topic, line)
             _lock(session, writer_dsn, topic_id, take_over=take_over)
-            return _enter(session, writer_dsn, topic_id, topic, line, take_over=take_over)
+            return _enter(session, writer_dsn, topic_id, topic, line, end_stuck=take_over)
     except BaseException:
         session.close()
         raise
@@ -124,7 +118,8 @@ def renew(owner: Owner) -> Owner:
     with told(owner.dsn):
         if not _holds(owner.session, lock_key(owner.session, owner.topic_id)):
             raise _another(owner.session, owner.dsn, owner.topic_id)
-        return _enter(owner.session, owner.dsn, owner.topic_id, owner.topic, owner.line, take_over=False)
+        # Who holds the lock may end a commit session that is stuck: it is one's own, or of somebody who is the owner no longer.
+        return _enter(owner.session, owner.dsn, owner.topic_id, owner.topic, owner.line, end_stuck=True)
 
 
 def start_line(owner: Owner, first_offsets: dict[int, int], control_events: Sequence[ControlEvent]) -> Owner:
@@ -273,7 +268,7 @@ def _end_sessions(session: Connection, topic_id: UUID) -> None:
     session.execute(END_SESSIONS, {"key": lock_key(session, topic_id), "topic_id": topic_id, "names": names})
 
 
-def _enter(session: Connection, dsn: str, topic_id: UUID, topic: str, line: str, *, take_over: bool) -> Owner:
+def _enter(session: Connection, dsn: str, topic_id: UUID, topic: str, line: str, *, end_stuck: bool) -> Owner:
     """Epoch + 1 and a new token under the row lock. A session of the last owner may still hold the rows: it is about to end, or has to be ended."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
@@ -282,7 +277,7 @@ def _enter(session: Connection, dsn: str, topic_id: UUID, topic: str, line: str,
         except psycopg.errors.LockNotAvailable:
             if time.monotonic() > deadline:
                 raise _another(session, dsn, topic_id) from None
-            if take_over:
+            if end_stuck:
                 _end_sessions(session, topic_id)
         except psycopg.errors.UniqueViolation:
             # Someone took the name of this line in the moment since we looked.

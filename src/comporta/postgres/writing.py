@@ -18,6 +18,12 @@ from comporta.words.errors import Bug, Setup
 CLOCK = "clock"
 
 
+COLUMNS = "select attname::text from pg_attribute where attrelid = to_regclass($1::text) and attnum > 0 and not attisdropped"
+PRIMARY_KEY = """select attname::text from pg_index cross join unnest(indkey) with ordinality as part (number, place)
+                 join pg_attribute on attrelid = indrelid and attnum = part.number
+                 where indrelid = to_regclass($1::text) and indisprimary order by place"""
+
+
 class Writer:
     """A connection in manual transaction mode, with what it has learnt of the tables it met."""
 
@@ -25,6 +31,7 @@ class Writer:
         self._where = place(dsn)
         self.connection = dbapi.connect(conninfo(dsn, name))
         self._columns: dict[str, list[str]] = {}
+        self._keys: dict[str, list[str]] = {}
         self._staged: set[str] = set()
         try:
             self.execute(SET_SESSION)
@@ -62,7 +69,7 @@ class Writer:
             case Append(stale):
                 if stale is not None and stale.num_rows:
                     self._make_room(write.table, rows, added, stale)
-                self._copy(write.table, rows)
+                self._copy(write.table, in_order(rows, self._keys[write.table]))
             case Accumulate(keys, sums, maxima):
                 self._stage(write.table, rows)
                 self.execute(upsert(write.table, (*added, *keys), sums, maxima))
@@ -90,11 +97,8 @@ class Writer:
 
     def _complete(self, table: str, rows: pa.Table, constants: dict[str, pa.Scalar]) -> pa.Table:
         if table not in self._columns:
-            found = self.execute(
-                "select attname::text from pg_attribute where attrelid = to_regclass($1::text) and attnum > 0 and not attisdropped",
-                quoted(table),
-            )
-            self._columns[table] = [name for (name,) in found]
+            self._columns[table] = [name for (name,) in self.execute(COLUMNS, quoted(table))]
+            self._keys[table] = [name for (name,) in self.execute(PRIMARY_KEY, quoted(table))]
         columns = self._columns[table]
         strange = [name for name in rows.column_names if name not in columns]
         if strange:
@@ -121,6 +125,15 @@ class Writer:
             copied = cursor.adbc_ingest(table, rows, mode="append", temporary=temporary)
         if copied != rows.num_rows:
             raise Bug(f"{rows.num_rows} rows were given to COPY and {copied} taken", where=f"{self._where}, {table}")
+
+
+def in_order(rows: pa.Table, keys: list[str]) -> pa.Table:
+    """In the order of the key, so that each page of its index is visited once: in a large index that is a sixth of a commit's work."""
+    present = [(name, "ascending") for name in keys if name in rows.column_names and name != "topic_id"]
+    if not present:
+        return rows
+    places = pc.sort_indices(rows, sort_keys=present).to_numpy()
+    return rows if bool((places[1:] > places[:-1]).all()) else rows.take(pa.array(places))
 
 
 def quoted(name: str) -> str:

@@ -309,6 +309,7 @@ def _is_shipped(file: str, name: str, shipped: set[str]) -> bool:
 def _main(arguments: list[str]) -> None:
     import platformdirs  # noqa: PLC0415 - only when run by hand
 
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(20), logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     cache = Path(os.environ.get("COMPORTA_CACHE") or platformdirs.user_cache_path("comporta"))
     if arguments[:1] == ["lock"]:
         write_lock(cache)

@@ -174,11 +174,11 @@ def until(ready: Callable[[], bool], process: psutil.Process, seconds: float) ->
 
 
 def tail(path: Path, wanted: Callable[[str], bool]) -> str | None:
-    """The last line of a file that is of the wanted kind."""
+    """The last line of a file that is of the wanted kind; what is indented only goes on with the line before it, as a stack trace does."""
     if not path.exists():
         return None
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return next((line for line in reversed(lines) if wanted(line)), None)
+    return next((line for line in reversed(lines) if wanted(line) and not line[:1].isspace()), None)
 
 
 def inside(folder: Path) -> list[psutil.Process]:

@@ -226,6 +226,24 @@ def test_a_score_that_is_no_number_counts_as_above_all(fraud_score: float, level
     assert decide([blank(classic_fraud_score=fraud_score)])[0]["level"] == level
 
 
+LEVELS = [
+    (80.0, "CRITICAL"),
+    (79.99, "HIGH"),
+    (60.0, "HIGH"),
+    (59.99, "MEDIUM"),
+    (40.0, "MEDIUM"),
+    (39.99, "LOW"),
+    (20.0, "LOW"),
+    (19.99, "NORMAL"),
+]
+LEVELS += [(79.995, "CRITICAL"), (79.99499999999999, "HIGH"), (19.995, "LOW"), (0.0, "NORMAL"), (-5.0, "NORMAL"), (1e6, "CRITICAL")]
+
+
+@pytest.mark.parametrize(("fraud_score", "level"), LEVELS)
+def test_the_level_is_read_from_the_rounded_total(fraud_score: float, level: str) -> None:
+    assert decide([blank(classic_fraud_score=fraud_score)])[0]["level"] == level
+
+
 def test_an_amount_is_compared_in_whole_cents() -> None:
     assert not decide([blank(amount_cents=500_000)])[0]["reasons"].count("is_high_value")
     assert decide([blank(amount_cents=500_001)])[0]["reasons"].count("is_high_value")

@@ -54,8 +54,8 @@ def test_money_counts_brl_only_and_an_unknown_currency_is_none() -> None:
     assert (total["alerts"], total["alert_amount_cents"]) == (3, 70)
 
 
-def test_an_event_from_the_future_is_outside_the_windows() -> None:
-    assert minute_metrics(decisions([row(0, "HIGH", 300, ahead_of_log=True)])).num_rows == 0
+def test_an_event_from_the_future_counts_like_any_other() -> None:
+    assert minute_metrics(decisions([row(0, "HIGH", 300, ahead_of_log=True)])).num_rows == 2
 
 
 def test_no_decisions_are_no_rows() -> None:
