@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from uuid import UUID
@@ -80,9 +80,10 @@ def test_every_start_has_an_epoch_more_and_a_new_token(base: Ready) -> None:
         assert base.value("select since from line_owner") > since
 
 
-def test_the_lock_is_of_one_topic_and_of_one_database(base: Ready) -> None:
-    with base.own(), ownership.take(base.at.writer_dsn, OTHER_ID, "other", "another line") as second:
-        assert second.epoch == 1
+def test_the_lock_is_of_one_topic_and_of_one_database(base: Ready, fresh_databases: Callable[[], Addresses]) -> None:
+    elsewhere = ready(fresh_databases())
+    with base.own(), elsewhere.own() as same_topic, ownership.take(base.at.writer_dsn, OTHER_ID, "other", "another line") as other_topic:
+        assert (same_topic.epoch, other_topic.epoch) == (1, 1)
 
 
 def test_names_that_do_not_fit_what_is_stored_are_refused_with_both_sides_named(base: Ready) -> None:

@@ -24,7 +24,7 @@ def line_lag(snapshot: Snapshot, now: float) -> Lag:
     readable = dict(ends.ranges)
     if reading.owner is not None:
         # A partition that the ledger does not know yet is entered at its beginning.
-        pass
+        places = dict.fromkeys(readable, 0) | places
     if ends.asked_at < snapshot.read_at:
         # The line has gone on since the log was asked: it ends where the line stands, at least.
         readable = {partition: (earliest, max(latest, places.get(partition, 0))) for partition, (earliest, latest) in readable.items()}

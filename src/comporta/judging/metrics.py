@@ -14,12 +14,9 @@ def minute_metrics(decisions: pa.Table) -> pa.Table:
     Money counts BRL only. Every decision is in, also one whose event claims to come from the future.
     """
     columns = ["event_time", "currency", "amount_cents", "level", "alert"]
-    frame = (
-        pl.DataFrame(decisions.select(columns))
-        .with_columns(
-            minute=pl.col("event_time").dt.truncate("1m"),
-            reais=pl.when(pl.col("currency") == "BRL").then("amount_cents").otherwise(0),
-        )
+    frame = pl.DataFrame(decisions.select(columns)).with_columns(
+        minute=pl.col("event_time").dt.truncate("1m"),
+        reais=pl.when(pl.col("currency") == "BRL").then("amount_cents").otherwise(0),
     )
     total = _counted(frame, pl.lit("total"), pl.lit(""))
     levels = _counted(frame, pl.lit("level"), pl.col("level"))

@@ -40,7 +40,7 @@ def start(parts: SparkParts, name: str) -> SparkSession:
         (
             "-XX:+ExitOnOutOfMemoryError",
             "-Duser.timezone=UTC",
-            f"-Djava.io.tmpdir={parts.scratch}",
+            f'"-Djava.io.tmpdir={parts.scratch}"',
             f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}",
         )
     )

@@ -81,7 +81,7 @@ def _ask(connection: Connection, text: str, seconds: int) -> Rows:
         if len(rows) > MOST_ROWS:
             raise Usage(f"the answer has more than {MOST_ROWS:,} rows", where="comporta sql", do="add a limit, or count")
         names = [column.name for column in cursor.description or []]
-    return Rows(_distinct(names), [tuple(plain(value) for value in row) for row in rows])
+    return Rows(distinct(names), [tuple(plain(value) for value in row) for row in rows])
 
 
 def _refusal(error: psycopg.Error, seconds: int, where: str) -> ComportaError:
@@ -99,7 +99,7 @@ def _refusal(error: psycopg.Error, seconds: int, where: str) -> ComportaError:
     return Usage(f"{error.diag.message_primary or state}{near}", where="comporta sql", do=hint.rstrip("."))
 
 
-def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
     """A second `count` becomes `count_2`: in an object it would hide the first."""
     distinct: list[str] = []
     for name in names:

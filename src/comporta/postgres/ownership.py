@@ -84,7 +84,7 @@ class Owner:
     def still_held(self) -> bool:
         """Whether the session lives and has the lock; false is final."""
         try:
-            return is_open(self.session) and _holds(self.session, lock_key(self.session, self.topic_id))
+            return is_open(self.session) and _holds(self.session, lock_key(self.topic_id))
         except psycopg.Error:
             return False
 
@@ -116,7 +116,7 @@ def take(writer_dsn: str, topic_id: UUID, topic: str, line: str, *, take_over: b
 def renew(owner: Owner) -> Owner:
     """A new epoch and token for the next start of a query; asked through the session that holds the lock, so a lost lock cannot renew."""
     with told(owner.dsn):
-        if not _holds(owner.session, lock_key(owner.session, owner.topic_id)):
+        if not _holds(owner.session, lock_key(owner.topic_id)):
             raise _another(owner.session, owner.dsn, owner.topic_id)
         # Who holds the lock may end a commit session that is stuck: it is one's own, or of somebody who is the owner no longer.
         return _enter(owner.session, owner.dsn, owner.topic_id, owner.topic, owner.line, end_stuck=True)
@@ -159,10 +159,9 @@ def owner_row(connection: Connection, topic_id: UUID, *, lock: bool = False) -> 
         return cursor.fetchone()
 
 
-def lock_key(connection: Connection, topic_id: UUID) -> int:
-    """A signed number of 64 bits from database and topic id; equal for all who mean the same line."""
-    digest = blake2b(connection.info.dbname.encode() + b"\0" + topic_id.bytes, digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True)
+def lock_key(topic_id: UUID) -> int:
+    """A signed number of 64 bits, equal for all who mean the same topic; PostgreSQL itself keeps the locks of its databases apart."""
+    return int.from_bytes(blake2b(topic_id.bytes, digest_size=8, person=b"comporta owner").digest(), "big", signed=True)
 
 
 def owner_session(topic_id: UUID) -> str:
@@ -197,7 +196,7 @@ where datname = current_database() and pid <> pg_backend_pid() and (
 
 def holder(connection: Connection, topic_id: UUID) -> int | None:
     """The backend that holds the lock now, so: whether a line is alive."""
-    found = connection.execute(HOLDERS, {"key": lock_key(connection, topic_id)}).fetchone()
+    found = connection.execute(HOLDERS, {"key": lock_key(topic_id)}).fetchone()
     return int(found[0]) if found else None
 
 
@@ -255,7 +254,7 @@ def _lock(session: Connection, dsn: str, topic_id: UUID, *, take_over: bool) -> 
         if take_over:
             _end_sessions(session, topic_id)
         try:
-            session.execute("select pg_advisory_lock(%s)", (lock_key(session, topic_id),))
+            session.execute("select pg_advisory_lock(%s)", (lock_key(topic_id),))
         except psycopg.errors.LockNotAvailable:
             if take_over and time.monotonic() < deadline:
                 continue
@@ -265,7 +264,7 @@ def _lock(session: Connection, dsn: str, topic_id: UUID, *, take_over: bool) -> 
 
 def _end_sessions(session: Connection, topic_id: UUID) -> None:
     names = [owner_session(topic_id), commit_session(topic_id)]
-    session.execute(END_SESSIONS, {"key": lock_key(session, topic_id), "topic_id": topic_id, "names": names})
+    session.execute(END_SESSIONS, {"key": lock_key(topic_id), "topic_id": topic_id, "names": names})
 
 
 def _enter(session: Connection, dsn: str, topic_id: UUID, topic: str, line: str, *, end_stuck: bool) -> Owner:

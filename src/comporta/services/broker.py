@@ -171,7 +171,8 @@ def _format(home: Path, program: list[str], controller: int) -> None:
     shutil.rmtree(unfinished, ignore_errors=True)
     processes.write_privately(configuration, _PROPERTIES.format(port=1, controller_port=controller, data=unfinished.name))
     cluster = urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
-    command = [*program, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(configuration)]
+    # Joined, for an id may begin with the sign that begins an option.
+    command = [*program, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(configuration)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env=_environ(), cwd=folder(home))
     if ran.returncode:
         lines = (ran.stderr.strip() or ran.stdout.strip() or "no reason given").splitlines()

@@ -56,6 +56,7 @@ def test_what_was_before_the_first_look_is_unknown_and_not_zero() -> None:
 
 def test_while_the_database_is_away_the_rates_of_now_are_unknown() -> None:
     snapshot = healthy(commits=(commit(2, 200), commit(0, 200)))
+    assert rates_now(snapshot, NOW + 4) == (None, None)
     later = NOW + 20
     assert rates_now(snapshot, later) == (None, None)
     shown = rates.view(snapshot, later)

@@ -68,5 +68,5 @@ def test_the_line_was_last_seen_to_move_when_a_position_changed() -> None:
 
 
 def test_the_partitions_of_one_batch_are_one_pulse() -> None:
-    parts = [commit(4, 10, batch=1), commit(2, 20, batch=2, partition=0, HIGH=1), commit(2, 30, batch=2, partition=1, CRITICAL=2)]
-    assert pulses(parts) == [(before(4), None, 10, 0), (before(2), before(4), 50, 3)]
+    parts = [commit(4, 10, batch=1), commit(2, 20, batch=2, partition=0, HIGH=1), commit(1.9, 30, batch=2, partition=1, CRITICAL=2)]
+    assert pulses(parts) == [(before(4), None, 10, 0), (before(1.9), before(4), 50, 3)]

@@ -64,6 +64,7 @@ def test_a_database_that_refuses_us_is_not_called_away() -> None:
     refused = Health(None, "this user lacks a privilege", refused=True)
     (notice,) = notices(Snapshot("line", "transactions", database=refused))
     assert notice.text.startswith("PostgreSQL refuses: this user lacks a privilege.")
+    assert lights(Snapshot("line", "transactions", database=refused))["PostgreSQL"] == "refuses"
 
 
 def test_kafka_away_makes_the_lag_unknown_and_leaves_the_line_running() -> None:
@@ -92,6 +93,8 @@ def test_a_line_that_took_its_lock_a_moment_ago_is_starting() -> None:
     young = replace(snapshot, reading=replace(snapshot.reading, owner=owner(since=before(20))))
     assert lights(young)["Line"] == "starting"
     assert notices(young) == []
+    old = replace(snapshot, reading=replace(snapshot.reading, owner=owner(since=before(61))))
+    assert lights(old)["Line"] == "running"
 
 
 def test_a_line_that_holds_its_lock_but_commits_nothing_while_messages_wait_is_not_healthy() -> None:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from comporta.postgres.answers import Rows, _distinct, plain
+from comporta.postgres.answers import Rows, distinct, plain
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,6 @@ def test_a_value_is_said_without_losing_anything(value: object, said: object) ->
 
 
 def test_no_column_hides_another_of_the_same_name() -> None:
-    names = _distinct(["count", "count", "count_2", "count"])
+    names = distinct(["count", "count", "count_2", "count"])
     assert len(set(names)) == 4
     assert Rows(names, [(1, 2, 3, 4)]).objects() == [{"count": 1, "count_2": 2, "count_2_2": 3, "count_3": 4}]
