@@ -141,6 +141,8 @@ class _Ownership:
             self._held = ownership.take(
                 self._at.writer_dsn, topic.topic_id, topic.name, self._settings.line.name, take_over=self._take_over
             )
+            # Asked for once: a line that is taken over in its turn must not throw its successor out again.
+            self._take_over = False
             self._begin(topic.name)
         else:
             self._held = ownership.renew(self._held)
