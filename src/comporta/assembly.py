@@ -30,14 +30,26 @@ from comporta.services import artifacts, java, line_process
 from comporta.services.addresses import Addresses, addresses
 from comporta.settings import Settings
 from comporta.words.batches import Batch, LedgerRow
-from comporta.words.errors import Bug, ComportaError, Setup, Usage
+from comporta.words.errors import AnotherOwner, Bug, ComportaError, Setup, Usage
 from comporta.words.records import record_hash
 
-# Chosen by measurement (docs/benchmarks.md): larger batches are hardly faster, and 2 KB messages stay well inside a 1 GB heap.
+# Finite whatever the settings say: a batch of so many 1 KB messages takes seconds and fits a 1 GB heap several times.
 DEFAULT_CAP = 50_000
 
 
-def line(settings: Settings, *, drain: bool, take_over: str | None, confirmed: str | None, on_commit: Callable[[Totals], None]) -> Line:
+def _nothing() -> None:
+    """What happens where nobody asked to be told."""
+
+
+def line(
+    settings: Settings,
+    *,
+    drain: bool,
+    take_over: str | None,
+    confirmed: str | None,
+    on_commit: Callable[[Totals], None],
+    on_spark: Callable[[], None] = _nothing,
+) -> Line:
     """A line ready to run. Everything that can be refused without Spark is refused here, before anything is written."""
     if take_over is not None and take_over != settings.line.name:
         raise Usage(
@@ -50,18 +62,23 @@ def line(settings: Settings, *, drain: bool, take_over: str | None, confirmed: s
     at = addresses(settings)
     clients.reachable(at.kafka_bootstrap)
     migrate.ensure(at.owner_dsn, at.writer_dsn, at.reader_dsn)
+    _refuse_two_databases(at)
     topic = topics.existing(at.kafka_bootstrap, settings.kafka.topic)
-    owned = _Ownership(settings, at, pack, take_over is not None, confirmed, crash)
+    owned = Ownership(settings, at, pack, take_over is not None, confirmed, crash)
     mirror = Mirror(at.kafka_bootstrap, f"comporta-{settings.line.name}")
+
+    facts: dict[str, object] = {}
 
     def take() -> Owner:
         owner = owned.take()
-        line_process.say(settings)
+        line_process.say(settings, **facts)
         return owner
 
     def start_spark() -> Any:
         session = start(spark_parts(settings), f"comporta-{settings.line.name}")
-        line_process.say(settings, spark_ui=session.sparkContext.uiWebUrl)
+        facts["spark_ui"] = session.sparkContext.uiWebUrl
+        line_process.say(settings, **facts)
+        on_spark()
         return session
 
     def close() -> None:
@@ -77,7 +94,7 @@ def line(settings: Settings, *, drain: bool, take_over: str | None, confirmed: s
             max_offsets=settings.line.max_offsets or DEFAULT_CAP,
             trigger=settings.line.trigger,
             patience=settings.line.patience,
-            checkpoint=str(settings.line.checkpoint or settings.home / "checkpoints" / settings.line.name),
+            checkpoint=str((settings.line.checkpoint or settings.home / "checkpoints") / settings.line.name),
             drain=drain,
             start_spark=start_spark,
             take_ownership=take,
@@ -86,12 +103,18 @@ def line(settings: Settings, *, drain: bool, take_over: str | None, confirmed: s
             topic_id=partial(_topic_id, at.kafka_bootstrap, topic.name),
             commit=owned.commit,
             mirror=partial(_post, mirror, topic.name),
-            task_parts=partial(_task_parts, settings, at.reader_dsn, pack),
+            task_parts=partial(_task_parts, settings, at.writer_dsn, pack),
             crash=crash,
             on_commit=on_commit,
             close=close,
         )
     )
+
+
+def _refuse_two_databases(at: Addresses) -> None:
+    """The reader may be a replica, but of the database that is written."""
+    if readers.installation(at.reader_dsn) != readers.installation(at.writer_dsn):
+        raise Setup("it is another database than postgres.dsn", where="postgres.reader_dsn", do="let both name the same database")
 
 
 def spark_parts(settings: Settings) -> SparkParts:
@@ -101,19 +124,20 @@ def spark_parts(settings: Settings) -> SparkParts:
         jars=tuple(artifacts.ensure(settings.cache, "spark-connectors")),
         master=settings.spark.master,
         heap=settings.line.heap,
-        scratch=settings.home / "spark",
+        scratch=settings.home / "spark" / settings.line.name,
     )
 
 
 def look(bootstrap: str, topic: str, ledger: Mapping[int, LedgerRow]) -> LogView:
     """What Kafka says of the topic now, with the records read again that the ledger remembers as its last."""
-    described = topics.existing(bootstrap, topic)
     ranges = positions.watermarks(bootstrap, topic)
     last_hashes = {}
     for partition, row in ledger.items():
         if row.last_offset is not None and partition in ranges and ranges[partition].earliest <= row.last_offset < ranges[partition].latest:
             record = positions.record_at(bootstrap, topic, partition, row.last_offset)
             last_hashes[partition] = record_hash(record.offset, record.timestamp_us, record.key, record.value) if record else None
+    # Asked last: if the topic was made again while we looked, its id says so.
+    described = topics.existing(bootstrap, topic)
     return LogView(
         topic=topic,
         topic_id=described.topic_id,
@@ -124,7 +148,7 @@ def look(bootstrap: str, topic: str, ledger: Mapping[int, LedgerRow]) -> LogView
     )
 
 
-class _Ownership:
+class Ownership:
     """Takes the line the first time, draws a new token every further time; a line without a ledger gets its first positions."""
 
     def __init__(self, settings: Settings, at: Addresses, pack: Pack, take_over: bool, confirmed: str | None, hook: Hook) -> None:
@@ -134,19 +158,11 @@ class _Ownership:
         self._committer = Committer(at.writer_dsn, hook=hook)
 
     def take(self) -> Owner:
-        topic = topics.existing(self._at.kafka_bootstrap, self._settings.kafka.topic)
         if self._held is not None and not self._held.still_held():
+            lost = self._held
             self.close()
-        if self._held is None:
-            self._held = ownership.take(
-                self._at.writer_dsn, topic.topic_id, topic.name, self._settings.line.name, take_over=self._take_over
-            )
-            # Asked for once: a line that is taken over in its turn must not throw its successor out again.
-            self._take_over = False
-            self._begin(topic.name)
-        else:
-            self._held = ownership.renew(self._held)
-        held = self._held
+            self._refuse_successor(lost)
+        self._held = held = self._take() if self._held is None else ownership.renew(self._held)
         return Owner(held.topic_id, held.token, held.installation, {partition: _position(row) for partition, row in held.ledger.items()})
 
     def still_held(self) -> bool:
@@ -163,15 +179,33 @@ class _Ownership:
             self._held.close()
         self._held = None
 
-    def _begin(self, topic: str) -> None:
+    def _take(self) -> ownership.Owner:
+        """Held only when everything that a beginning writes is written, so that a second try does all of it again."""
+        topic = topics.existing(self._at.kafka_bootstrap, self._settings.kafka.topic)
+        taken = ownership.take(self._at.writer_dsn, topic.topic_id, topic.name, self._settings.line.name, take_over=self._take_over)
+        # Asked for once: a line that is taken over in its turn must not throw its successor out again.
+        self._take_over = False
+        try:
+            return self._begin(taken)
+        except BaseException:
+            taken.close()
+            raise
+
+    def _refuse_successor(self, lost: ownership.Owner) -> None:
+        """A lock that was lost with its session may be taken again, but not from someone who has owned the line since."""
+        for known in readers.lines(self._at.writer_dsn):
+            if known.owner.topic_id == lost.topic_id and known.owner.token != lost.token:
+                raise AnotherOwner(
+                    f"the line was taken over by {known.owner}", where=lost.line, do="nothing more is written from here; end this process"
+                )
+
+    def _begin(self, taken: ownership.Owner) -> ownership.Owner:
         """First positions if there are none; then whatever has changed of what decisions depend on beside the log."""
-        if self._held is None:
-            return
-        known = control.events(self._at.writer_dsn, self._held.topic_id)
+        known = control.events(self._at.writer_dsn, taken.topic_id)
         _refuse_other_pack(self._pack, [event.value for event in known if event.kind == control.PACK_ACTIVATED])
-        first = {} if self._held.ledger else _first_offsets(self._settings, self._at.kafka_bootstrap, topic, self._confirmed)
-        holds_from = first or {partition: row.next_offset for partition, row in self._held.ledger.items()}
-        self._held = ownership.start_line(self._held, first, _holding(self._settings, self._pack, holds_from))
+        first = {} if taken.ledger else _first_offsets(self._settings, self._at.kafka_bootstrap, taken.topic, self._confirmed)
+        holds_from = first or {partition: row.next_offset for partition, row in taken.ledger.items()}
+        return ownership.start_line(taken, first, _holding(self._settings, self._pack, holds_from))
 
 
 def _position(row: ownership.LedgerRow) -> LedgerRow:
@@ -234,12 +268,12 @@ def _post(mirror: Mirror, topic: str, owner: Owner, offsets: Mapping[int, int]) 
     mirror.post({(topic, partition): offset for partition, offset in offsets.items()}, metadata)
 
 
-def _task_parts(settings: Settings, reader_dsn: str, pack: Pack, owner: Owner, ledger: Mapping[int, LedgerRow]) -> TaskParts:
+def _task_parts(settings: Settings, dsn: str, pack: Pack, owner: Owner, ledger: Mapping[int, LedgerRow]) -> TaskParts:
     return TaskParts(
         topic=settings.kafka.topic,
         window=timedelta(days=settings.line.dedupe_days),
         references=References(pack=pack),
-        known_identities=partial(readers.known_identities, reader_dsn, owner.topic_id),
+        known_identities=partial(readers.known_identities, dsn, owner.topic_id),
         clocks={partition: row.clock_us for partition, row in ledger.items() if row.clock_us is not None},
     )
 

@@ -56,7 +56,6 @@ def look(browser: str, url: str, minutes: float) -> None:
             )
             page.goto(url)
             page.locator("[data-alert]").first.wait_for()
-            page.get_by_role("button", name="Hold").click()
             page.wait_for_timeout(3_000)
             path = PICTURES / f"dashboard-{scheme}.png"
             page.screenshot(path=path)

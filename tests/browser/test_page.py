@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from playwright.sync_api import Page, expect
 
-from comporta.services import database, embedded
+from comporta.services import database, embedded, processes
 from support.browsing import MARKUP, START_MS, Open, Running, critical, until
 from support.lines import rows
 
@@ -132,6 +132,22 @@ def test_the_page_says_that_postgresql_is_away_with_the_age_of_what_it_shows_and
     running.produce(critical(40))
     page.locator('[data-alert="T000000040"]').wait_for(timeout=START_MS)
     assert light(page, "PostgreSQL") == "up"
+
+
+def test_the_page_says_that_it_hears_nothing_of_its_process_and_recovers(running: Running, open_page: Open) -> None:
+    page = open_page()
+    until(lambda: light(page, "PostgreSQL") == "up", 60, "PostgreSQL answers")
+    process = processes.running(running.settings.home, "dashboard")
+    assert process is not None
+    process.suspend()
+    try:
+        notice = page.locator(".c-notice", has_text="This page has heard nothing from its process.")
+        notice.wait_for(timeout=SOON_MS)
+        assert [light(page, name) for name in ("Line", "PostgreSQL", "Kafka")] == ["unknown"] * 3
+    finally:
+        process.resume()
+    expect(notice).to_have_count(0, timeout=SOON_MS)
+    until(lambda: light(page, "PostgreSQL") == "up", 60, "PostgreSQL answers")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -2,9 +2,11 @@
 
 import json
 import random
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import adbc_driver_postgresql.dbapi
 import pyarrow as pa
@@ -16,10 +18,10 @@ from proxy import COMMIT, Proxy
 from support.lines import Lines, Sent, message, produce, rows, sent, until
 
 PARTITIONS = 4
-MESSAGES = 46_000
+MESSAGES = 42_000
 RANDOM_STRINGS = 10_000
 # Of the decisions of this log without append times, as they are on every machine.
-DIGEST = "bec7b16e346840c04264a2b0f2f3858d"
+DIGEST = "?"
 
 GOOD = json.dumps(message(1, random.Random(1))).encode()  # noqa: S311 - a test's own chance
 BROKEN: list[tuple[bytes, str]] = [
@@ -168,6 +170,8 @@ def drain_through_every_crash(lines: Lines, at: Addresses, name: str) -> None:
         code, _, log = lines.run(at, name, "stream", "--drain", **small, COMPORTA_TEST_CRASH=crash)
         assert code == -9, log
         assert "crash_point" in log
+        # The position is in the ledger alone.
+        shutil.rmtree(Path(lines.environ(at, name)["COMPORTA_HOME"]) / "checkpoints")
     with Proxy.before(at.writer_dsn) as proxy:
         behind = replace(at, writer_dsn=proxy.dsn(at.writer_dsn))
         before = committed_batches(at)

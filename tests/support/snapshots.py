@@ -74,7 +74,7 @@ def healthy(
         reading=reading,
         read_at=NOW,
         memory=memory,
-        ends=Ends(NOW + 0.1, {0: (0, 100)} if ends is None else ends),
+        ends=Ends({0: (0, 100)} if ends is None else ends, places),
     )
 
 

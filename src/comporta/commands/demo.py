@@ -18,7 +18,6 @@ from comporta.commands.dashboard import log_ends, reader_dsn
 from comporta.commands.demo_parts import Parts, with_free_ports
 from comporta.commands.shell import Answer
 from comporta.dashboard.explain import Explain, explainer
-from comporta.dashboard.lags import line_lag
 from comporta.dashboard.panels.headline import waits
 from comporta.dashboard.poller import Poller, Sources
 from comporta.dashboard.recent import WINDOW
@@ -83,8 +82,8 @@ def _run(settings: Settings, seconds: float, *, keep: bool, as_json: bool) -> An
             judged_for = _watch(demo_view.Screen(console, url, explain, plain=as_json), parts, poller, begun, seconds)
             console.print("No more is sent; what is left is judged, then all of it stops." if not keep else "No more is sent.")
             sent = parts.stop_simulator()
-            _drain(parts, poller)
-            document = _document(settings, begun, poller.snapshot, sent, judged_for, explain) | {"url": url, "kept": keep}
+            left = _drain(parts, poller, log_ends(settings)())
+            document = _document(settings, begun, poller.snapshot, sent, judged_for, explain) | {"lag": left, "url": url, "kept": keep}
         finally:
             poller.stop()
         running = parts.keep() if keep else parts.others
@@ -165,15 +164,15 @@ def _watch(screen: demo_view.Screen, parts: Parts, poller: Poller, begun: Begun,
     return 0.0 if end is None else seconds - max(end - time.monotonic(), 0.0)
 
 
-def _drain(parts: Parts, poller: Poller) -> None:
-    """Wait until what was sent is judged, by looks that were taken after it was sent."""
-    pause, asked = threading.Event(), time.monotonic()
-    while time.monotonic() < asked + DRAIN_SECONDS:
+def _drain(parts: Parts, poller: Poller, ends: Mapping[int, tuple[int, int]]) -> int:
+    """Wait until the line has come to where the log ended when the last of it had been sent. Returns how many messages still wait."""
+    pause, deadline = threading.Event(), time.monotonic() + DRAIN_SECONDS
+    while True:
         parts.check()
-        known = poller.snapshot
-        fresh = known.read_at > asked and known.ends is not None and known.ends.asked_at > asked
-        if fresh and line_lag(known, time.monotonic()).messages == 0:
-            return
+        places = poller.snapshot.places or {}
+        left = sum(max(latest - places.get(partition, 0), 0) for partition, (_, latest) in ends.items())
+        if left == 0 or time.monotonic() > deadline:
+            return left
         pause.wait(LOOK_EVERY)
 
 
@@ -199,7 +198,6 @@ def _document(
         "levels": {level: rows - before.levels.get(level, 0) for level, rows in after.levels.items()},
         "dead_letters": found.dead_letters,
         "duplicates": found.duplicates,
-        "lag": line_lag(snapshot, time.monotonic()).messages,
         "wait_seconds": {"typical": typical, "longest": longest},
         "top_alerts": [
             {

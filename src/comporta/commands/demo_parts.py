@@ -128,7 +128,7 @@ class Parts:
     def keep(self) -> tuple[str, ...]:
         """Leave it all running; says what runs then."""
         self._stops.pop_all()
-        return tuple(self._needed)
+        return tuple(dict.fromkeys((*self.others, *self._needed)))
 
     @property
     def _simulator_output(self) -> Path:

@@ -1,5 +1,6 @@
 """`comporta stream`: run the line, until it is stopped or, with --drain, until the backlog is judged."""
 
+import os
 import signal
 import sys
 import threading
@@ -35,12 +36,22 @@ def stream(
     """Judge the topic's transactions, each exactly once. Ends after the running batch on Ctrl-C or SIGTERM."""
 
     def work() -> Answer:
+        os.umask(0o077)
         settings = load()
         if pack is not None:
             settings = settings.model_copy(update={"line": settings.line.model_copy(update={"pack": pack})})
         log_into(line_process.log(settings))
         with _progress(settings, drain=drain, as_json=as_json) as on_commit:
-            line = assembly.line(settings, drain=drain, take_over=take_over, confirmed=confirmed, on_commit=on_commit)
+            line = assembly.line(
+                settings,
+                drain=drain,
+                take_over=take_over,
+                confirmed=confirmed,
+                on_commit=on_commit,
+                # PySpark takes SIGINT for itself when its session starts.
+                on_spark=lambda: _heed_signals(line),
+            )
+            _heed_signals(line)
             failure = _run(line)
         document = _document(line.totals)
         return Answer(document, lambda console: _show(console, document), error=failure)
@@ -48,10 +59,20 @@ def stream(
     shell.answer(as_json, work)
 
 
-def _run(line: Line) -> ComportaError | None:
-    """Run until the end, with the signals that ask for it; what had been done is told also when it failed."""
+def _heed_signals(line: Line) -> None:
+    """Asked once, the line finishes its batch; asked by Ctrl-C a second time, it ends at once, which is safe."""
+
+    def stop(number: int, _frame: object) -> None:
+        if line.stopping and number == signal.SIGINT:
+            os._exit(shell.INTERRUPTED)
+        line.stop()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: line.stop())
+        signal.signal(number, stop)
+
+
+def _run(line: Line) -> ComportaError | None:
+    """Run until the end; what had been done is told also when it failed."""
     try:
         line.run()
     except ComportaError as error:

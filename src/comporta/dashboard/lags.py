@@ -15,20 +15,14 @@ STANDSTILL = timedelta(seconds=15)
 
 def line_lag(snapshot: Snapshot, now: float) -> Lag:
     """Positions and ends count only while their source answers."""
-    clock, reading, ends = snapshot.clock(now), snapshot.reading, snapshot.ends
-    if clock is None or reading is None or snapshot.database.silent_for(now) is not None:
+    clock, ends = snapshot.clock(now), snapshot.ends
+    if clock is None or snapshot.database.silent_for(now) is not None:
         return lag({}, {}, {}, 0)
-    places = {position.partition: position.next_offset for position in reading.positions}
     if ends is None or snapshot.kafka.silent_for(now) is not None:
-        return lag(places, {}, {}, 0)
-    readable = dict(ends.ranges)
-    if reading.owner is not None:
-        # A partition that the ledger does not know yet is entered at its beginning.
-        places = dict.fromkeys(readable, 0) | places
-    if ends.asked_at < snapshot.read_at:
-        # The line has gone on since the log was asked: it ends where the line stands, at least.
-        readable = {partition: (earliest, max(latest, places.get(partition, 0))) for partition, (earliest, latest) in readable.items()}
-    return lag(places, readable, _oldest_unread(snapshot), round(clock.timestamp() * 1_000_000))
+        return lag(snapshot.places or {}, {}, {}, 0)
+    # A partition that the ledger does not know yet is entered at its beginning.
+    places = {} if ends.places is None else {**dict.fromkeys(ends.ranges, 0), **ends.places}
+    return lag(places, ends.ranges, _oldest_unread(snapshot), round(clock.timestamp() * 1_000_000))
 
 
 def _oldest_unread(snapshot: Snapshot) -> dict[int, int]:

@@ -8,11 +8,14 @@ from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
 
+import structlog
 from nicegui import background_tasks, ui
 
 from comporta.dashboard.explain import Explain
 from comporta.dashboard.panels import alerts, headline, lag, levels, rates, status
 from comporta.dashboard.snapshot import Snapshot
+
+_log = structlog.get_logger()
 
 Make = Callable[[Snapshot, float], object]
 
@@ -109,11 +112,17 @@ class Board:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), _AT_LEAST_EVERY)
             self._news.clear()
-            if self._readers:
-                self._make()
-                for panels in list(self._readers.values()):
-                    self._show(panels)
+            try:
+                self._show_all()
+            except Exception:  # noqa: BLE001 - a mistake in one view is told once a look and must not end all the others
+                _log.exception("page_views_failed")
             await asyncio.sleep(_PACE if len(self._readers) < _MANY else _PACE_OF_MANY)
+
+    def _show_all(self) -> None:
+        if self._readers:
+            self._make()
+        for panels in list(self._readers.values()):
+            self._show(panels)
 
     def _make(self) -> None:
         """New views; one that says the same as before stays the same object, so that nobody is sent it again."""

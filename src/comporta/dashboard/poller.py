@@ -94,10 +94,9 @@ class Poller:
 
     def _ask_log(self) -> None:
         while not self._stop.is_set():
-            asked_at = time.monotonic()
+            places = self._snapshot.places
             try:
-                ranges = self._sources.ends()
-                self._heard(Ends(asked_at, ranges))
+                self._heard(Ends(self._sources.ends(), places))
             except Exception as error:  # noqa: BLE001 - as above
                 self._failed("kafka", error)
             self._stop.wait(LOG_EVERY)

@@ -32,10 +32,13 @@ class Health:
 
 @dataclass(frozen=True)
 class Ends:
-    """The readable range of each partition, [earliest, latest), and when that was asked."""
+    """The readable range of each partition, [earliest, latest), and the line's positions as they were known when that was asked.
 
-    asked_at: float
+    The two belong together: against positions of a later moment every lag would look too small. `places` is None while no line is known.
+    """
+
     ranges: Mapping[int, tuple[int, int]]
+    places: Mapping[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,13 @@ class Snapshot:
     alerts: tuple[Alert, ...] = ()
     ends: Ends | None = None
     no_lag_at: Mapping[int, datetime] = field(default_factory=dict)
+
+    @property
+    def places(self) -> Mapping[int, int] | None:
+        """The line's positions; None while no line is known."""
+        if self.reading is None or self.reading.owner is None:
+            return None
+        return {position.partition: position.next_offset for position in self.reading.positions}
 
     def clock(self, now: float) -> datetime | None:
         """The database's clock at `now`: commits are dated by it."""

@@ -16,11 +16,11 @@ from uuid import UUID
 
 import pyarrow as pa
 import structlog
-from py4j.protocol import Py4JError, Py4JNetworkError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_random_exponential
 
 from comporta.line import task
 from comporta.line.accounts import planned_steps, settle
@@ -111,8 +111,16 @@ class Line:
         self._batch = threading.Lock()
         self._closing = False
         self._failure: ComportaError | None = None
+        self._session_began: float | None = None
+        self._committed = False
+        self._trouble_since: float | None = None
         self._spark: SparkSession | None = None
         self._ledger: dict[int, LedgerRow] = {}
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it has been asked to end."""
+        return self._stop.is_set()
 
     def stop(self) -> None:
         """Ask the line to end after the running batch."""
@@ -121,43 +129,39 @@ class Line:
     def run(self) -> Totals:
         """Sessions until the end of the backlog (drain) or until stopped; a bad moment is met with patience, everything else ends the run."""
         try:
-            while True:
-                before = self.totals.batches
-                try:
-                    self._with_patience()
-                except Unreachable:
-                    if self.totals.batches == before:
-                        raise
-                    # It had worked in between: a new trouble gets new patience.
-                    continue
-                return self.totals
+            for attempt in Retrying(
+                retry=retry_if_exception_type(Unreachable),
+                stop=self._patience_is_over,
+                wait=wait_random_exponential(multiplier=0.5, max=10),
+                sleep=self._pause,
+                reraise=True,
+                before_sleep=lambda state: log.warning("waiting", why=str(state.outcome.exception() if state.outcome else "")),
+            ):
+                with attempt:
+                    if not self._stop.is_set():
+                        self._session()
+            return self.totals
         finally:
             log.info("line_ended", line=self.parts.line, batches=self.totals.batches, rows=self.totals.rows)
             self.parts.close()
             if self._spark is not None:
                 _quietly(self._spark.stop)
 
-    def _with_patience(self) -> None:
+    def _patience_is_over(self, _state: RetryCallState) -> bool:
+        """Patience counts from when the trouble began: a session that has worked for a while, or committed, has ended the one before."""
+        now = time.monotonic()
+        worked = self._session_began is not None and now - self._session_began > PATIENCE_BEFORE_FIRST_COMMIT.total_seconds()
+        if self._trouble_since is None or worked or self._committed:
+            self._trouble_since = now
         patience = self.parts.patience if self.totals.batches else PATIENCE_BEFORE_FIRST_COMMIT
-        for attempt in Retrying(
-            retry=retry_if_exception_type(Unreachable),
-            stop=stop_after_delay(patience),
-            wait=wait_random_exponential(multiplier=0.5, max=10),
-            sleep=self._pause,
-            reraise=True,
-            before_sleep=lambda state: log.warning(
-                "waiting", attempt=state.attempt_number, why=str(state.outcome.exception() if state.outcome else "")
-            ),
-        ):
-            with attempt:
-                if not self._stop.is_set():
-                    self._session()
+        return now - self._trouble_since > patience.total_seconds()
 
     def _pause(self, seconds: float) -> None:
         """Between attempts; a stop signal ends it."""
         self._stop.wait(seconds)
 
     def _session(self) -> None:
+        self._session_began, self._committed = None, False
         owner = self.parts.take_ownership()
         self._ledger = dict(owner.ledger)
         view = self.parts.look(self._ledger)
@@ -177,8 +181,12 @@ class Line:
         positions = dict.fromkeys(view.latest, 0) | {partition: row.next_offset for partition, row in self._ledger.items()}
         query = self._start_query(self._spark, owner, checkpoint, positions)
         log.info("session_started", line=self.parts.line, token=str(owner.token), positions=positions, cap=self.parts.max_offsets)
+        self._session_began = time.monotonic()
         try:
             self._watch(query, owner)
+        except Py4JError:
+            # The JVM is gone, or going: `_raise_failure` says which.
+            log.debug("jvm_does_not_answer", exc_info=True)
         finally:
             # Wait for the running batch, refuse the next; stopping under the lock would wait for a batch that waits for the lock.
             with self._batch:
@@ -209,9 +217,9 @@ class Line:
             self._stop.wait(0.1)
             if time.monotonic() >= next_look:
                 next_look = time.monotonic() + WATCH_EVERY.total_seconds()
-                with self._batch:
-                    ledger = dict(self._ledger)
-                    problem = reconcile(owner.topic_id, ledger, self.parts.look(ledger))
+                # A copy is enough: batches may go on while we look, the records that it speaks of stay.
+                ledger = dict(self._ledger)
+                problem = reconcile(owner.topic_id, ledger, self.parts.look(ledger))
                 if problem:
                     raise problem
                 if not self.parts.still_owned():
@@ -287,6 +295,7 @@ class Line:
         for account in accounts:
             for stage, seconds in account["seconds"]:
                 stages[f"task_{stage}"] = stages.get(f"task_{stage}", 0.0) + seconds
+        self._committed = True
         self.totals.add(steps, stages, began, time.time())
         rows = sum(step.to_offset - step.from_offset for step in steps)
         log.info("batch_committed", batch=number, rows=rows, seconds=round(committed_at - clock, 3))
@@ -301,15 +310,16 @@ class Line:
         died = death_of_jvm(self._spark)
         if died:
             return died
-        if isinstance(error, Py4JNetworkError):
-            return ProcessDied("Spark's JVM stopped answering", do="see the log above it")
         try:
             problem = reconcile(owner.topic_id, self._ledger, self.parts.look(self._ledger))
         except ComportaError as trouble:
             return trouble
         if problem:
             return problem
-        log.warning("job_failed", kind=type(error).__name__)
+        causes = _java_classes(error)
+        log.warning("job_failed", causes=causes)
+        if any(cause.startswith("org.apache.kafka.") for cause in causes):
+            return Unreachable("Kafka did not answer a task", where=self.parts.bootstrap, do="the line waits and tries again")
         return ProcessDied(
             "a Python worker or a task of Spark's died", do="look for the kernel's out-of-memory killer; lower line.max_offsets"
         )
@@ -367,6 +377,16 @@ def _is_token(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _java_classes(error: Exception) -> list[str]:
+    """The classes of a Java exception and its causes, outermost first."""
+    found: list[str] = []
+    cause: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    while cause is not None and len(found) < 10:  # noqa: PLR2004 - a chain that long goes in circles
+        found.append(str(cause.getClass().getName()))
+        cause = cause.getCause()
+    return found
 
 
 def _java_cause(query: StreamingQuery) -> str:

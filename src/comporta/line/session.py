@@ -1,16 +1,21 @@
 """The Spark session of a line: a JVM that dies at once when its heap is full, speaks only on loopback and keeps little history."""
 
 import os
+import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from comporta.words.errors import ProcessDied, Setup
 
+# A JVM that no longer answers is about to end; how long until its status is known.
+SECONDS_TO_DIE = 10
 # The JVM's own status after -XX:+ExitOnOutOfMemoryError.
 OUT_OF_MEMORY_STATUS = 3
 
@@ -29,7 +34,9 @@ class SparkParts:
 
 def start(parts: SparkParts, name: str) -> SparkSession:
     """Start the JVM and the session; the environment set here is what its child processes need."""
-    parts.scratch.mkdir(parents=True, exist_ok=True)
+    # What a killed JVM has left behind; only the owner of the line comes here.
+    shutil.rmtree(parts.scratch, ignore_errors=True)
+    parts.scratch.mkdir(parents=True)
     os.environ |= {
         "JAVA_HOME": str(parts.java_home),
         "SPARK_LOCAL_IP": "127.0.0.1",
@@ -79,11 +86,21 @@ def start(parts: SparkParts, name: str) -> SparkSession:
     return session
 
 
+def _answers(session: SparkSession) -> bool:
+    try:
+        jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - the only way to ask the JVM something
+        jvm.System.nanoTime()
+    except (Py4JError, OSError):
+        return False
+    return True
+
+
 def death_of_jvm(session: SparkSession) -> ProcessDied | None:
     """The cause, if the driver's JVM is no longer there."""
     gateway: Any = session.sparkContext._gateway  # noqa: SLF001 - PySpark keeps its child process here
-    status = gateway.proc.poll()
-    if status is None:
+    try:
+        status = gateway.proc.wait(SECONDS_TO_DIE if not _answers(session) else 0)
+    except subprocess.TimeoutExpired:
         return None
     if status == OUT_OF_MEMORY_STATUS:
         return ProcessDied("Spark's JVM ran out of heap", do="raise line.heap or lower line.max_offsets")

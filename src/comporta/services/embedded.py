@@ -111,15 +111,14 @@ def down(settings: Settings, *, delete_data: bool = False) -> tuple[str, ...]:
         return ()
     stopped: list[str] = []
     with _alone(home):
-        running = [service for service in (_KAFKA, _POSTGRES) if service.find(home) is not None]
-        users = [name for name in processes.names(home) if name not in {broker.NAME, database.NAME}] if running else []
+        users = [name for name in processes.names(home) if name not in {broker.NAME, database.NAME}] if _wanted(settings) else []
         stopped += [name for name in users if processes.stop(home, name, USER_PATIENCE_SECONDS)]
         for service in (_KAFKA, _POSTGRES):
             if service.stop(home):
                 stopped.append(service.name)
                 _log.info("stopped", service=service.name)
         if delete_data:
-            for place in ("kafka", "postgres", "checkpoints", "logs"):
+            for place in ("kafka", "postgres", "checkpoints", "spark", "logs"):
                 shutil.rmtree(home / place, ignore_errors=True)
     return tuple(stopped)
 

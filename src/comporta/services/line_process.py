@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -11,10 +10,12 @@ import psutil
 
 from comporta.services import processes
 from comporta.settings import Settings
-from comporta.words.errors import ProcessDied
+from comporta.words.errors import ComportaError, ProcessDied
 
 # Spark's JVM takes five seconds, a first fetch of the artifacts a minute.
 START_SECONDS = 180.0
+# How every command begins the line that says what went wrong.
+SPOKEN = "comporta: "
 
 
 def name(settings: Settings) -> str:
@@ -53,12 +54,27 @@ def start(settings: Settings) -> psutil.Process:
     command = [sys.executable, "-m", "comporta.commands.main", "stream"]
     environ = os.environ | {"COMPORTA_HOME": str(settings.home), "COMPORTA_CACHE": str(settings.cache)}
     process = processes.start(settings.home, name(settings), command, output=output, environ=environ)
-    deadline, pause = time.monotonic() + START_SECONDS, threading.Event()
+    deadline = time.monotonic() + START_SECONDS
     while said(settings).get("pid") != process.pid:
-        if processes.has_ended(process) or time.monotonic() > deadline:
-            raise ProcessDied("the line did not start", where=str(output), do="read there why")
-        pause.wait(0.1)
+        if time.monotonic() > deadline:
+            processes.stop(settings.home, name(settings), 0)
+            raise ProcessDied(f"the line did not own its topic within {START_SECONDS:.0f} s", where=str(output), do="read there why")
+        try:
+            code = process.wait(timeout=0.1)
+        except psutil.TimeoutExpired:
+            continue
+        raise _why_it_ended(code, output)
     return process
+
+
+def _why_it_ended(code: int | None, output: Path) -> ComportaError:
+    """What the process said last, with the exit code that goes with it."""
+    lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
+    said_last = next((line.removeprefix(SPOKEN) for line in reversed(lines) if line.startswith(SPOKEN)), None)
+    kind = next((kind for kind in ComportaError.__subclasses__() if kind.exit_code == code), None)
+    if kind is None or said_last is None:
+        return ProcessDied(f"the line ended at once with status {code}", where=str(output), do="read there why")
+    return kind(said_last)
 
 
 def _facts(settings: Settings) -> Path:

@@ -42,7 +42,7 @@ def start(
 ) -> psutil.Process:
     """Start a process that outlives us, with its output in a file, and note its pid."""
     output.parent.mkdir(parents=True, exist_ok=True)
-    with output.open("wb") as sink:
+    with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as sink:
         child = subprocess.Popen(
             list(command),
             stdin=subprocess.DEVNULL,

@@ -34,9 +34,13 @@ def test_a_partition_that_the_ledger_does_not_know_is_unread_from_its_beginning(
     assert line_lag(healthy(positions={0: 100}, ends={0: (0, 100), 1: (0, 40)}), NOW).messages == 40
 
 
-def test_a_log_that_was_asked_before_the_ledger_ends_where_the_line_stands_at_least() -> None:
-    snapshot = replace(healthy(positions={0: 105}), ends=Ends(NOW - 0.5, {0: (0, 100)}))
-    assert line_lag(snapshot, NOW).messages == 0
+def test_the_end_of_the_log_is_compared_with_the_positions_of_its_own_moment_not_with_later_ones() -> None:
+    snapshot = replace(healthy(positions={0: 105}), ends=Ends({0: (0, 100)}, places={0: 90}))
+    assert line_lag(snapshot, NOW).messages == 10
+
+
+def test_a_log_that_was_asked_before_any_line_was_known_says_nothing_of_a_lag() -> None:
+    assert line_lag(replace(healthy(), ends=Ends({0: (0, 100)}, places=None)), NOW).messages is None
 
 
 def test_a_log_that_ends_before_the_position_is_said_to_be_cut() -> None:

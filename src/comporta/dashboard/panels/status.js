@@ -18,7 +18,11 @@ export default {
     },
     // The process behind the page may be gone itself; only the browser can notice that.
     cutOff() {
-      return this.unheard > 6000;
+      return this.unheard > 5000;
+    },
+    lights() {
+      const lights = this.view?.lights ?? [];
+      return this.cutOff ? lights.map((light) => ({ name: light.name, tone: "unknown", text: "unknown" })) : lights;
     },
   },
   methods: {
@@ -59,7 +63,7 @@ export default {
           <p v-if="view" class="c-where">line <b>{{ view.line }}</b>, topic <b>{{ view.topic }}</b></p>
         </div>
         <ul v-if="view" class="c-lights" aria-label="State of the line and its sources">
-          <li v-for="light in view.lights" :key="light.name" :data-tone="light.tone" :data-light="light.name">
+          <li v-for="light in lights" :key="light.name" :data-tone="light.tone" :data-light="light.name">
             <i aria-hidden="true"></i>{{ light.name }} <b>{{ light.text }}</b>
           </li>
         </ul>
