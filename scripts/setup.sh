@@ -56,7 +56,7 @@ install_with_uv() {
   if [ "$(head -n 1 .venv/made-from 2>/dev/null)" != "$place" ]; then
     "$uv" venv --quiet --clear --no-project --python "$python" .venv || return 1
   fi
-  told "$uv" pip sync --require-hashes --build-constraints "$builders" "$lock" &&
+  told "$uv" pip sync --compile-bytecode --require-hashes --build-constraints "$builders" "$lock" &&
     told "$uv" pip install --offline --no-deps --no-build-isolation --editable .
 }
 
