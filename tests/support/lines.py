@@ -131,10 +131,10 @@ class Lines:
             "COMPORTA_SPARK_MASTER": "local[2]",
         } | more
 
-    def drain(self, at: Addresses, topic: str, **more: str) -> Totals:
+    def drain(self, at: Addresses, topic: str, confirmed: str | None = None, **more: str) -> Totals:
         """Drain in this process: the JVM is shared by all tests, a Spark session takes a second."""
         settings = load(environ=self.environ(at, topic, **more))
-        line = assembly.line(settings, drain=True, take_over=None, confirmed=None, on_commit=lambda _totals: None)
+        line = assembly.line(settings, drain=True, take_over=None, confirmed=confirmed, on_commit=lambda _totals: None)
         return line.run()
 
     def start(self, at: Addresses, topic: str, *arguments: str, **more: str) -> subprocess.Popen[str]:

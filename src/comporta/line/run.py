@@ -36,6 +36,8 @@ log = structlog.get_logger()
 
 # How long a dependency may be away before the first commit of a run; later line.patience counts.
 PATIENCE_BEFORE_FIRST_COMMIT = timedelta(seconds=15)
+# What a call into a JVM that dies may raise, by how far it has died.
+JVM_IS_SILENT = (Py4JError, OSError)
 # How often a running line reads its last record and the topic id again.
 WATCH_EVERY = timedelta(minutes=1)
 
@@ -184,7 +186,7 @@ class Line:
         self._session_began = time.monotonic()
         try:
             self._watch(query, owner)
-        except Py4JError:
+        except JVM_IS_SILENT:
             # The JVM is gone, or going: `_raise_failure` says which.
             log.debug("jvm_does_not_answer", exc_info=True)
         finally:
@@ -235,7 +237,11 @@ class Line:
         died = death_of_jvm(self._spark)
         if died:
             raise died
-        if self._stop.is_set() or query.exception() is None:
+        try:
+            ended_well = self._stop.is_set() or query.exception() is None
+        except JVM_IS_SILENT:
+            raise ProcessDied("Spark's JVM stopped answering", do="see the log above it") from None
+        if ended_well:
             return
         problem = reconcile(owner.topic_id, self._ledger, self.parts.look(self._ledger))
         if problem:
@@ -255,7 +261,7 @@ class Line:
             except ComportaError as error:
                 self._failure = error
                 raise
-            except (Py4JError, PySparkException) as error:
+            except (*JVM_IS_SILENT, PySparkException) as error:
                 self._failure = self._why_spark_failed(owner, error)
                 raise
             except Exception as error:
