@@ -272,7 +272,7 @@ class Line:
             self._stop.wait(self.parts.trigger.total_seconds())
 
     def _judge_and_commit(self, owner: Owner, checkpoint: str, frame: DataFrame, number: int) -> int:
-        parts, began, clock = self.parts, time.time(), time.perf_counter()
+        parts, clock = self.parts, time.perf_counter()
         planned = planned_steps(self._ledger, planned_ends(frame.sparkSession, checkpoint, number, parts.topic))
         planned_at = time.perf_counter()
         judge = partial(task.run, parts.task_parts(owner, self._ledger))
@@ -302,7 +302,7 @@ class Line:
             for stage, seconds in account["seconds"]:
                 stages[f"task_{stage}"] = stages.get(f"task_{stage}", 0.0) + seconds
         self._committed = True
-        self.totals.add(steps, stages, began, time.time())
+        self.totals.add(steps, stages, clock, committed_at)
         rows = sum(step.to_offset - step.from_offset for step in steps)
         log.info("batch_committed", batch=number, rows=rows, seconds=round(committed_at - clock, 3))
         if number == 0:
